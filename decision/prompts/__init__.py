@@ -1,0 +1,1 @@
+"""System prompts, one folder per dialect."""

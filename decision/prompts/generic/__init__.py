@@ -1,0 +1,1 @@
+"""System prompts of the generic dialect, one text file per persona."""

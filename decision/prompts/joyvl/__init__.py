@@ -1,0 +1,1 @@
+"""System prompts of the joyvl dialect, one text file per persona."""
