@@ -1,0 +1,1 @@
+"""Model servers: over HTTP (``openai_compat``) and the embedded eye, both through one bridge."""
