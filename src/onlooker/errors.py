@@ -28,8 +28,6 @@ Messages are one line, name what to do, and never hold user content.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 __all__ = [
     "AudioFormatMismatch",
     "BridgeError",
@@ -136,7 +134,7 @@ class BridgeError(OnlookerError):
     """An outside capability failed. ``retryable`` says whether asking again can help."""
 
     code = "bridge_error"
-    retryable: ClassVar[bool] | bool = False
+    retryable: bool = False
 
     def __init__(
         self, message: str, *, bridge: str, code: str | None = None, retryable: bool | None = None
