@@ -1,0 +1,27 @@
+"""The closed union of ``notices.py``: complete, frozen, of plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import get_args
+
+import pytest
+
+from onlooker.orchestrator import notices
+
+pytestmark = pytest.mark.pure
+
+UNION = notices.Notice
+
+
+def test_the_union_names_every_class_of_the_module_and_each_is_frozen_and_slotted() -> None:
+    defined = {
+        one
+        for _, one in inspect.getmembers(notices, dataclasses.is_dataclass)
+        if one.__module__ == notices.__name__
+    }
+    assert set(get_args(UNION)) == defined
+    for one in defined:
+        assert vars(one)["__dataclass_params__"].frozen
+        assert "__slots__" in vars(one), one
