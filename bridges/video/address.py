@@ -63,12 +63,11 @@ def parse_spec(spec: str) -> SourceSpec:
 def _split(address: str) -> SplitResult:
     try:
         parts = urlsplit(address)
-        is_usable = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
-    if not is_usable or re.search(r"\s", address):
-        raise _unsupported("this address has no usable host or port")
-    return parts
+        if parts.hostname and parts.port != 0 and not re.search(r"\s", address):
+            return parts
+    except ValueError as error:
+        raise _unsupported("this address has no usable host or port") from error
+    raise _unsupported("this address has no usable host or port")
 
 
 def _unsupported(what: str) -> SourceError:

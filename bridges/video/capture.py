@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 if TYPE_CHECKING:
     import cv2
@@ -120,7 +120,8 @@ class OpenCvCapture:
         import numpy as np
 
         try:
-            done, pixels = self._capture.retrieve()
+            # Its stub promises an array; OpenCV gives None where a frame could not be had.
+            done, pixels = cast("tuple[bool, Pixels | None]", self._capture.retrieve())
         except cv2.error:  # a frame its converter cannot take is one broken frame
             return None
         return np.asarray(pixels, dtype=np.uint8) if done and pixels is not None else None

@@ -120,7 +120,7 @@ def _toml(value: Any) -> str:
 def _default(field: FieldInfo) -> str:
     if field.default is None:
         secret = "SecretStr" in str(field.annotation)
-        unset = secret or field.annotation in (str | None, Path | None)
+        unset = secret or str(field.annotation) in (str(str | None), str(Path | None))
         return "not set" if unset else "*derived*"
     return f"`{_toml(field.get_default(call_default_factory=True))}`"
 

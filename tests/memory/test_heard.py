@@ -164,6 +164,20 @@ def test_words_archived_and_then_taken_back_leave_with_the_next_boundary():
     assert "one [cut]" in talk.memory.head
 
 
+def test_words_taken_back_and_given_again_survive_the_end_of_another_response():
+    talk = talking()
+    talk.memory.hear(RID, 3)
+    leave(talk)
+    talk.tick(say("yes"), rid="other", spoken="yes")
+    talk.memory.settle(RID, 0, interrupted=True)
+    talk.memory.settle(ResponseId("other"), 3, interrupted=False)
+    talk.memory.settle(RID, 3, interrupted=True)
+    talk.memory.freeze(RID)
+    talk.memory.force_boundary(BoundaryReason.PERSONA)
+    talk.tick()
+    assert "one [cut]" in talk.memory.head
+
+
 def test_j17_an_interrupted_read_out_adds_its_heard_part():
     talk = Talk()
     talk.tick()
