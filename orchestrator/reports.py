@@ -113,7 +113,7 @@ class Reports:
                 mids=gauge.mids,
                 blocks=gauge.blocks,
                 qa_entries=gauge.qa_entries,
-                prompt_tokens=gauge.prompt_tokens,
+                prompt_tokens=gauge.prompt_tokens if usage is None else usage.prompt_tokens,
                 budget_tokens=gauge.budget_tokens,
                 cached_tokens=usage.cached_tokens if usage is not None else None,
                 gated=gauge.gated,

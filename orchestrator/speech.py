@@ -38,9 +38,11 @@ from onlooker.orchestrator.notices import (
 from onlooker.orchestrator.outputs import Outputs
 from onlooker.orchestrator.reply import Reply
 from onlooker.orchestrator.turn import Phase, Turn
-from onlooker.types import Epoch, Ms, ResponseId
+from onlooker.types import Epoch, Ms, ResponseId, UtteranceId
 
 _READ_ALOUD: Final = "delegation"
+_LONGEST_SPEECH_MS: Final = 30_000
+_MAX_SPEAKERS: Final = 32
 
 OutputReport = e.ClauseSpoken | e.OutputSent | e.TextWritten
 PlaybackReport = OutputReport | e.ClauseFailed | e.PlaybackAck | e.PlaybackTruncated
@@ -66,7 +68,7 @@ class Speech:
         self._live: Reply | None = None
         self._waiting: deque[Reply] = deque()
         self._graced: Reply | None = None
-        self._speaking: set[str] = set()
+        self._speaking: dict[UtteranceId, Ms] = {}
         self._count = 0
 
     # -- views --------------------------------------------------------------------------------
@@ -136,7 +138,7 @@ class Speech:
 
     def start_waiting(self, now_ms: Ms) -> None:
         """Let the next waiting response begin, unless somebody speaks or was just cut in on."""
-        is_polite = not self._speaking and self._barge_in.in_grace is None
+        is_polite = not self._is_spoken_to(now_ms) and self._barge_in.in_grace is None
         if self._waiting and self._live is None and is_polite:
             self._start(self._waiting.popleft(), now_ms)
 
@@ -236,8 +238,8 @@ class Speech:
         self._turn.finish(reply.epoch)
         self._barge_in.on_finished()
         self._live = None
-        is_answer = reply.is_attached and not reply.status  # what broke off is asked again
-        answered = self._memory.answered(reply.response_id, now_ms) if is_answer else ()
+        # What broke off is asked again, so it answered nothing.
+        answered = () if reply.status else self._memory.answered(reply.response_id, now_ms)
         self._memory.settle(reply.response_id, len(reply.text), interrupted=False)
         self._end(reply, reply.status or "completed", now_ms)
         for one in answered:
@@ -259,17 +261,17 @@ class Speech:
     def on_user_speech(self, event: e.SpeechStarted | e.SpeechEnded, now_ms: Ms) -> bool:
         """The user begins or stops to speak; True when that confirms a barge-in."""
         if isinstance(event, e.SpeechStarted):
-            self._speaking.add(event.utterance_id)
+            self._note_speaker(event.utterance_id, now_ms)
             source = SignalSource(event.source)
             changes = self._barge_in.on_speech_started(event.utterance_id, source, now_ms)
         else:
-            self._speaking.discard(event.utterance_id)
+            self._speaking.pop(event.utterance_id, None)
             changes = self._barge_in.on_speech_ended(event.utterance_id, event.duration_ms, now_ms)
         return self._carry_out(changes, now_ms)
 
     def on_transcript(self, event: e.TranscriptArrived, now_ms: Ms) -> bool:
         """True when the words confirm a barge-in."""
-        self._speaking.discard(event.utterance_id)
+        self._speaking.pop(event.utterance_id, None)
         changes = self._barge_in.on_transcript(event.utterance_id, event.text, now_ms)
         return self._carry_out(changes, now_ms)
 
@@ -280,6 +282,15 @@ class Speech:
     def on_timer(self, now_ms: Ms) -> bool:
         """Time has passed; True when that confirms a barge-in."""
         return self._carry_out(self._barge_in.on_timer(now_ms), now_ms)
+
+    def _note_speaker(self, utterance_id: UtteranceId, now_ms: Ms) -> None:
+        self._speaking[utterance_id] = now_ms
+        if len(self._speaking) > _MAX_SPEAKERS:
+            del self._speaking[next(iter(self._speaking))]
+
+    def _is_spoken_to(self, now_ms: Ms) -> bool:
+        """Somebody speaks. A detector that never reports the end does not silence us for good."""
+        return any(now_ms - began < _LONGEST_SPEECH_MS for began in self._speaking.values())
 
     def _carry_out(self, changes: Iterable[TurnChange], now_ms: Ms) -> bool:
         is_confirmed = False

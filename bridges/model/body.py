@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from onlooker.bridges.base import FrameBytes, ModelRequest
 from onlooker.errors import BridgeError
-from onlooker.types import DATA_URL_OPEN, FrameRef, FrameUuid, SamplingParams, Segments
+from onlooker.types import DATA_URL_OPEN, FrameRef, FrameUuid, SamplingParams
 
 _NULL: Final = b"null"
 _SAMPLING_FIELDS: Final = (
@@ -41,11 +41,6 @@ class Body:
     """Pictures sent by uuid alone."""
     picture_bytes: int
     """Bytes of ``data`` that are pictures."""
-
-
-def canonical_body(messages: Segments) -> bytes:
-    """The message list in canonical form: ``null`` for every picture."""
-    return b"".join(_NULL if isinstance(one, FrameRef) else one for one in messages)
 
 
 def sampling_fields(sampling: SamplingParams) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from onlooker.bridges.base import (
 from onlooker.bridges.boundary import Deadline
 from onlooker.bridges.testing.script import Script, Sleep, fresh, hang
 from onlooker.errors import BridgeError
-from onlooker.types import FrameRef, FrameUuid, ServerLimits, Usage
+from onlooker.types import FrameRef, FrameUuid, ServerLimits, Usage, canonical_bytes
 
 _BRIDGE = "model"
 
@@ -141,15 +141,12 @@ async def _sleep(sleep: Sleep, delay_s: float) -> None:
 
 
 def _seen(request: ModelRequest, frames: FrameBytes) -> SeenRequest:
-    pieces: list[bytes] = []
-    held: dict[FrameUuid, bytes] = {}
-    for segment in request.messages:
-        if isinstance(segment, FrameRef):
-            held[segment.uuid] = _bytes_of(segment, frames)
-            pieces.append(b"null")
-        else:
-            pieces.append(segment)
-    return SeenRequest(request, b"".join(pieces), held)
+    held = {
+        segment.uuid: _bytes_of(segment, frames)
+        for segment in request.messages
+        if isinstance(segment, FrameRef)
+    }
+    return SeenRequest(request, canonical_bytes(request.messages), held)
 
 
 def _bytes_of(frame: FrameRef, frames: FrameBytes) -> bytes:

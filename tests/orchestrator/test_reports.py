@@ -81,3 +81,12 @@ def test_the_gauge_after_a_tick_without_usage_knows_no_cached_tokens() -> None:
     world.ask("Watch.")
     world.answer()
     assert world.notices(n.MemoryGauged)[-1].cached_tokens is None
+
+
+def test_the_gauge_shows_the_tokens_the_server_counted() -> None:
+    world = World.open()
+    world.frame()
+    world.ask("tell me when a bicycle appears")
+    world.answer(usage=Usage(prompt_tokens=1_234, completion_tokens=2, cached_tokens=7))
+    gauge = world.notices(n.MemoryGauged)[-1]
+    assert (gauge.prompt_tokens, gauge.cached_tokens) == (1_234, 7)

@@ -523,7 +523,31 @@ def test_while_the_user_speaks_a_read_aloud_waits_for_the_end_of_it() -> None:
     assert world.last_response.trigger == "delegation"
 
 
+def test_an_end_of_speech_that_never_comes_does_not_silence_us_for_good() -> None:
+    world = voiced(has_delegate=True)
+    world.ask("Who is this?")
+    world.answer("[DELEGATE] Who is on the picture?")
+    for number in range(40):
+        world.send(e.SpeechStarted(UtteranceId(f"lost{number}")))
+    world.deliver("Ada Lovelace.")
+    world.wait(29_000)
+    assert world.notices(n.ResponseStarted) == []
+    world.wait(1_000)
+    assert world.last_response.trigger == "delegation"
+
+
 # -- the end --------------------------------------------------------------------------------------
+
+
+def test_a_delegated_answer_that_was_heard_ends_an_instruction_until_answered() -> None:
+    world = World.open(core_config(has_delegate=True))
+    world.frame()
+    world.ask("Who is this?", lifetime=Lifetime(LifetimeKind.ANSWERED))
+    world.delegate("Who is on the picture?", note="Let me see.")
+    assert not world.core.memory.is_gated
+    world.deliver("Ada Lovelace.")
+    assert world.core.memory.is_gated
+    assert world.notices(n.InstructionChanged)[-1].status == "answered"
 
 
 def test_an_answered_instruction_ends_when_the_answer_was_heard() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from onlooker.bridges.model.body import BodyBuilder, canonical_body, sampling_fields
+from onlooker.bridges.model.body import BodyBuilder, sampling_fields
 from onlooker.errors import BridgeError
-from onlooker.types import FrameRef, FrameUuid, Ms, SamplingParams
+from onlooker.types import FrameRef, FrameUuid, Ms, SamplingParams, canonical_bytes
 from tests.bridges.material import Album, chunk_of, png, prompt, request
 
 pytestmark = pytest.mark.pure
@@ -110,7 +110,7 @@ def test_canonical_form_differs_from_the_wire_in_the_pictures_only() -> None:
     wire = built(BodyBuilder(bridge="model"), request(messages), album)["messages"]
     for part in pictures({"messages": wire}):
         part["image_url"] = None
-    assert json.loads(canonical_body(messages)) == wire
+    assert json.loads(canonical_bytes(messages)) == wire
 
 
 def test_a_picture_is_encoded_once_while_it_is_in_use() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onlooker.bridges.model.body import BodyBuilder, canonical_body
+from onlooker.bridges.model.body import BodyBuilder
+from onlooker.types import canonical_bytes
 from tests.bridges.material import Album, chunk_of, request
 
 pytestmark = pytest.mark.pure
@@ -28,6 +29,6 @@ def test_messages_of_a_tick_are_a_byte_prefix_of_the_next(shown: list[int]) -> N
         data = builder.build(request(messages), album.get, model="m").data
         assert data.startswith(before.removesuffix(b"]}"))
         assert json.loads(data)["messages"]
-        assert canonical_body(messages).count(b"null") == number
+        assert canonical_bytes(messages).count(b"null") == number
         before = data
     assert len(album.asked) == len(set(shown))
