@@ -71,6 +71,7 @@ def test_every_make_target_of_the_house_exists() -> None:
 def commands() -> dict[str, set[str]]:
     """Every ``onlooker`` command and its options, from its own help texts."""
     import typer.main
+
     from onlooker.orchestrator.cli import app
 
     return {
