@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from bench.pictures import picture
@@ -76,6 +75,8 @@ class SlowNotes:
         self, request: ModelRequest, frames: FrameBytes
     ) -> AsyncGenerator[ModelItem, None]:
         due = Ms(self._clock.now_ms() + self._delay_ms)
+        if due % 1000 == 0:
+            due = Ms(due - 1)  # before the tick of that second, not in a race with it
         self.due.append(due)
         await self._clock.sleep_until(due)
         async with aclosing(self._backend.stream(request, frames)) as items:
@@ -96,6 +97,8 @@ class Watched:
         self.decisions: list[DecisionMade] = []
         self.summaries = 0
         """Summaries that came."""
+        self._expected = 0
+        """Summaries whose time has come."""
         self._trouble: str | None = None
         self._news = asyncio.Event()
         self.session = Session(
@@ -120,7 +123,8 @@ class Watched:
         """Show the picture of second ``tick`` and wait until it has been decided on."""
         while self.notes.due and self.notes.due[0] <= tick * 1000:
             self.clock.advance(self.notes.due.pop(0))
-            await self._until(partial(self._has_summaries, self.summaries + 1))
+            self._expected += 1
+            await self._until(lambda: self.summaries >= self._expected)
         seen = picture(tick)
         self.store.put(
             seen.data,
@@ -134,9 +138,6 @@ class Watched:
         if tick == 0:
             self.session.post(e.QueryArrived(InstructionId("q"), QUERY))
         await self._until(lambda: len(self.decisions) > tick)
-
-    def _has_summaries(self, count: int) -> bool:
-        return self.summaries >= count
 
     async def _until(self, is_reached: Callable[[], bool]) -> None:
         async with asyncio.timeout(_PATIENCE_S):

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from bench.layouts import Driver, compare, compare_over_http, seconds_of
+from bench.layouts import Driver, compare, compare_over_http, core_config, seconds_of
+from bench.over_http import ours_over_http
 from bench.reference import as_canonical, as_segments, reference_prompts, shown_in
 from bench.verdict import BLOCK_TOKENS, judge
 from onlooker.types import Usage, canonical_bytes
@@ -55,6 +56,15 @@ def test_over_a_socket_the_cache_holds_all_but_the_new_tokens_and_one_block() ->
     assert (theirs.ticks, theirs.head_changes, theirs.mid_chunk) == (TICKS, 6, 3)
     assert theirs.cache is not None
     assert theirs.cache.short_ticks == 3
+
+
+@pytest.mark.parametrize("summary_ms", [0, 1_000])
+async def test_a_summary_may_come_at_once_or_in_the_moment_of_a_tick(summary_ms: int) -> None:
+    run = await ours_over_http(core_config(10), 24, summary_ms)
+    ours = judge(run.received.prompts, seconds_of(24), run.usage)
+    assert (ours.ticks, ours.boundaries, ours.head_changes, ours.blind_ticks) == (24, 2, 2, 0)
+    assert run.received.connections == 2, "one for ticks, one for summaries"
+    assert run.received.summaries >= 2
 
 
 def test_both_layouts_are_the_same_to_the_byte_until_the_first_chunk_is_closed() -> None:
