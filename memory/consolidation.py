@@ -8,6 +8,8 @@ else.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from onlooker.memory import head
 from onlooker.memory.budget import Size
 from onlooker.memory.chunk import Cut, Fullness, Next
@@ -16,7 +18,7 @@ from onlooker.memory.history import heard_form
 from onlooker.memory.jobs import JobState
 from onlooker.memory.prefix import seconds
 from onlooker.memory.store import Store
-from onlooker.types import BoundaryReason, ChunkIndex, Ms
+from onlooker.types import BoundaryReason, ChunkIndex, Ms, ResponseId
 
 
 def watch(store: Store, now_ms: Ms) -> None:
@@ -42,6 +44,19 @@ def want_summary(store: Store, ticks: list[TailTick]) -> int | None:
     return store.jobs.add(
         "chunk", start, _end(start, ticks), ticks=seen, instructions=store.standing()
     )
+
+
+def refresh_due(store: Store) -> None:
+    """What was heard since the cut belongs in a summary that has not been asked for yet."""
+    for job in store.jobs.due():
+        said: dict[ResponseId | None, TailTick] = {
+            tick.response_id: tick for tick in store.chunk.ticks if tick.response_id is not None
+        }
+        ticks = tuple(
+            heard_form(said.get(tick.response_id, tick), store.replies, store.text)
+            for tick in job.request.ticks
+        )
+        job.request = replace(job.request, ticks=ticks)
 
 
 def force(store: Store, reason: BoundaryReason) -> None:

@@ -85,13 +85,13 @@ class Jobs:
                 return job
         return None
 
+    def due(self) -> list[Job]:
+        """Jobs that wait to be handed out, now or later."""
+        return [job for job in self.jobs.values() if job.state is JobState.DUE]
+
     def hand_out(self, now_ms: Ms) -> tuple[SummaryRequest, ...]:
         """Requests due at ``now_ms``, each once."""
-        due = [
-            job
-            for job in self.jobs.values()
-            if job.state is JobState.DUE and job.not_before_ms <= now_ms
-        ]
+        due = [job for job in self.due() if job.not_before_ms <= now_ms]
         for job in due:
             job.state = JobState.RUNNING
             job.asked_ms = now_ms if job.asked_ms is None else job.asked_ms
@@ -128,8 +128,7 @@ class Jobs:
     @property
     def next_due_ms(self) -> Ms | None:
         """When a request that waits (a retry) may be handed out; None when none waits."""
-        waits = [Ms(j.not_before_ms) for j in self.jobs.values() if j.state is JobState.DUE]
-        return min(waits, default=None)
+        return min((Ms(job.not_before_ms) for job in self.due()), default=None)
 
     def frames(self) -> set[FrameUuid]:
         """Pictures that a retry may still need."""

@@ -251,7 +251,9 @@ class Memory(MemoryViews):
 
     def summary_requests(self, now_ms: Ms) -> tuple[SummaryRequest, ...]:
         """Summaries to be written now, each attempt handed out once."""
-        return self._seen(now_ms).jobs.hand_out(now_ms)
+        store = self._seen(now_ms)
+        consolidation.refresh_due(store)
+        return store.jobs.hand_out(now_ms)
 
     @property
     def next_summary_ms(self) -> Ms | None:

@@ -93,6 +93,12 @@ class SessionCore:
         return not self._speech.is_settled
 
     @property
+    def _may_summarise(self) -> bool:
+        """A range's last reply belongs in its summary as it was heard, so the request waits for
+        that; but no longer than until the next call of the model."""
+        return self._speech.is_quiet or self._ticks.is_open
+
+    @property
     def memory(self) -> Memory:
         """For views and snapshots; never changed from outside."""
         return self._memory
@@ -107,7 +113,7 @@ class SessionCore:
             self._ticks.deadline_ms,
             self._speech.next_timer_ms,
             self._memory.next_expiry_ms,
-            self._memory.next_summary_ms,
+            self._memory.next_summary_ms if self._may_summarise else None,
         )
         return min((t for t in times if t is not None), default=None)
 
@@ -312,7 +318,8 @@ class SessionCore:
             self._delegations.start(note, question, now_ms)
         self._ticks.resume_pending(now_ms)
         self._speech.start_waiting(now_ms)
-        self._summaries.ask(now_ms)
+        if self._may_summarise:
+            self._summaries.ask(now_ms)
         if self._ticks.take_changed():
             self._release_frames()
         if self._is_ending and not self._ticks.is_open and self._speech.is_quiet:

@@ -7,7 +7,7 @@ import pytest
 from onlooker.orchestrator import commands as c
 from onlooker.orchestrator import events as e
 from onlooker.orchestrator import notices as n
-from tests.support.core_world import World, pictures_of, text_of
+from tests.support.core_world import World, core_config, pictures_of, text_of
 
 pytestmark = pytest.mark.pure
 
@@ -85,3 +85,35 @@ def test_the_end_of_the_session_aborts_what_is_in_flight() -> None:
     (job_id,) = world.summaries
     world.send(e.SessionClosed())
     assert world.of(c.AbortSummary) == [c.AbortSummary(job_id)]
+
+
+@pytest.mark.parametrize("has_voice", [False, True])
+def test_a_summary_is_told_what_was_heard_of_the_last_reply_of_its_range(has_voice: bool) -> None:
+    world = World.open(core_config(has_voice=has_voice), writes_text=not has_voice)
+    world.frame()
+    world.ask("tell me what you see")
+    world.answer()
+    number = 0
+    while not world.summaries:
+        number += 1
+        world.second(world.reply("respond", text=f"Sight number {number}."))
+        for clause in [one for one in world.spoken if one.text]:
+            world.send(e.ClauseSpoken(clause.response_id, clause.epoch, clause.clause, 100))
+            world.send(e.OutputSent(clause.response_id, clause.epoch, 100))
+            world.send(e.PlaybackAck(clause.response_id, 100))
+        world.spoken.clear()
+    request = next(iter(world.summaries.values()))
+    assert f"Said: Sight number {number}." in text_of(request)
+
+
+def test_a_summary_does_not_wait_for_a_reply_longer_than_until_the_next_call() -> None:
+    world = World.open(core_config(has_voice=True), writes_text=False)
+    world.frame()
+    world.ask("tell me what you see")
+    world.say("A very long story that nobody will ever hear the end of.")
+    for _ in range(30):
+        world.second()
+        if world.summaries:
+            break
+    assert world.core.has_unsettled_response
+    assert len(world.summaries) == 1
