@@ -95,6 +95,9 @@ def returned_key(thing: Thing) -> str:
 
 
 def count_of(thing: Thing, n: int) -> str:
+    if n == 1:
+        shade = f"{thing.colour} " if thing.colour else ""
+        return f"I count one {shade}{thing.name}."
     return f"I count {named(thing, n)}."
 
 

@@ -89,3 +89,11 @@ def test_j23_j24_whatever_is_spoken_is_read_as_speech_and_nothing_else(
     spoken.encode()
     if dialect.regex is not None:
         assert re.fullmatch(dialect.regex, dialect.text.respond.format(text=spoken))
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [(0, "I count no red cars."), (1, "I count one red car."), (2, "I count 2 red cars.")],
+)
+def test_a_count_is_a_number(n: int, said: str) -> None:
+    assert speech.count_of(Thing("car", "red"), n) == said
