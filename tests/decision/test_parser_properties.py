@@ -59,24 +59,35 @@ def test_j24_no_marker_ever_leaks_into_what_is_spoken_or_asked(deltas, cut):
     assert not holds_marker(question(events))
 
 
+def decides_on_time(parser: ReplyParser, text: str) -> bool:
+    """The decision comes with the character that closes the first marker."""
+    seen = ""
+    for char in text:
+        seen += char
+        if any(isinstance(one, ActionDecided) for one in parser.feed(char)):
+            ends = [scan(seen, one.start()) for one in OPENING.finditer(seen)]
+            return any(isinstance(what, Marker) and end == len(seen) for what, end in ends)
+    return parser.kind is None
+
+
+class Hasty(ReplyParser):
+    """Guesses the action as soon as a marker looks like one."""
+
+    def feed(self, text):
+        events = super().feed(text)
+        if self.kind is None and text.lower() == "r":
+            return (ActionDecided(ActionKind.RESPOND),)
+        return events
+
+
 @given(split_replies())
 def test_nothing_is_decided_before_a_marker_is_whole(deltas):
-    """The decision comes with the delta that closes the first marker, neither earlier nor later."""
-    parser = ReplyParser()
-    seen = ""
-    for char in "".join(deltas):
-        seen += char
-        decided = [one for one in parser.feed(char) if isinstance(one, ActionDecided)]
-        if decided:
-            assert char in ">]＞］】"  # noqa: RUF001
-            assert any(
-                isinstance(found := scan(seen, one.start()), tuple)
-                and isinstance(found[0], Marker)
-                and found[1] == len(seen)
-                for one in OPENING.finditer(seen)
-            )
-            return
-        assert parser.kind is None
+    assert decides_on_time(ReplyParser(), "".join(deltas))
+
+
+def test_the_check_catches_a_parser_that_decides_too_early():
+    assert decides_on_time(ReplyParser(), "</response> Hello.")
+    assert not decides_on_time(Hasty(), "</response> Hello.")
 
 
 @given(st.sampled_from(MARKERS), st.booleans())
