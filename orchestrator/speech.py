@@ -43,6 +43,7 @@ from onlooker.types import Epoch, Ms, ResponseId, UtteranceId
 _READ_ALOUD: Final = "delegation"
 _LONGEST_SPEECH_MS: Final = 30_000
 _MAX_SPEAKERS: Final = 32
+_SOURCES: Final = frozenset(source.value for source in SignalSource)
 
 OutputReport = e.ClauseSpoken | e.OutputSent | e.TextWritten
 PlaybackReport = OutputReport | e.ClauseFailed | e.PlaybackAck | e.PlaybackTruncated
@@ -262,12 +263,21 @@ class Speech:
         """The user begins or stops to speak; True when that confirms a barge-in."""
         if isinstance(event, e.SpeechStarted):
             self._note_speaker(event.utterance_id, now_ms)
-            source = SignalSource(event.source)
-            changes = self._barge_in.on_speech_started(event.utterance_id, source, now_ms)
+            changes = self._on_speech_started(event, now_ms)
         else:
             self._speaking.pop(event.utterance_id, None)
             changes = self._barge_in.on_speech_ended(event.utterance_id, event.duration_ms, now_ms)
         return self._carry_out(changes, now_ms)
+
+    def _on_speech_started(self, event: e.SpeechStarted, now_ms: Ms) -> tuple[TurnChange, ...]:
+        """A source nobody knows is not trusted: what it says interrupts nothing."""
+        if event.source not in _SOURCES:
+            known = ", ".join(sorted(_SOURCES))
+            message = f"This source of speech signals is not known; use one of {known}."
+            self._out.emit(Trouble(now_ms, "unknown_signal_source", message, retryable=False))
+            return ()
+        source = SignalSource(event.source)
+        return self._barge_in.on_speech_started(event.utterance_id, source, now_ms)
 
     def on_transcript(self, event: e.TranscriptArrived, now_ms: Ms) -> bool:
         """True when the words confirm a barge-in."""

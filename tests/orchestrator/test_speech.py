@@ -523,6 +523,18 @@ def test_while_the_user_speaks_a_read_aloud_waits_for_the_end_of_it() -> None:
     assert world.last_response.trigger == "delegation"
 
 
+def test_a_signal_of_an_unknown_source_is_an_error_and_interrupts_nothing() -> None:
+    world = voiced()
+    world.ask("What is this?")
+    world.say("A bicycle.")
+    commands = world.send(e.SpeechStarted(U, source="a_cat"))
+    assert [one.code for one in world.notices(n.Trouble)] == ["unknown_signal_source"]
+    assert not any(isinstance(one, c.PauseOutput) for one in commands)
+    world.voice()
+    world.play()
+    assert world.notices(n.ResponseEnded)[-1].status == "completed"
+
+
 def test_an_end_of_speech_that_never_comes_does_not_silence_us_for_good() -> None:
     world = voiced(has_delegate=True)
     world.ask("Who is this?")
